@@ -27,6 +27,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.isolation
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.judge import Judged, judged, suspects_of
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.means import with_means
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.measured import Measured, Stage
+from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.models import Models
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.pairs import Pair
 from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.planned import (
     CONFIRMING_ROUNDS,
@@ -125,6 +126,10 @@ class Fleet:
     slow_at_scale: tuple[int, float] = (0, 0.0)
     gone: t.Mapping[str, Exception] = field(default_factory=dict)
     models: t.Mapping[str, str] = field(default_factory=dict)
+
+    def all_models(self) -> Models:
+        """Return the models of nodes; all have the same adapters."""
+        return Models(self.models)
 
     def __post_init__(self) -> None:
         """Draw how healthy nodes differ in each probe."""

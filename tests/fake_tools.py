@@ -31,6 +31,7 @@ else:
         # Healthy GPUs differ by a little, too.
         samples = [0.0015 * by * (1 + 0.001 * (gpu % 3)) for _sample in range(5)]
         works = sys.argv[sys.argv.index("--works") + 1 :] if "--works" in sys.argv else ["gemm", "gemm_under_load"]
+        works += ["gemm_of_training"] if sys.argv[-4:] == ["--product", "32768", "8192", "3584"] else []
         seconds = dict.fromkeys(works, samples)
         print(json.dumps({{"device": gpu, "name": "NVIDIA H200", "seconds": seconds, "problem": ""}}))
 """

@@ -158,6 +158,7 @@ class ActionModule(ControllerAction):
         from ..plugin_utils.isolate.planned import PlanError
         from ..plugin_utils.isolate.prober import ProbedNode, Prober
         from ..plugin_utils.isolate.settling import settled, staged_files
+        from ..plugin_utils.isolate.training import product_of
         from ..plugin_utils.report.isolation_write import isolation_lines, write_isolation, write_plan
 
         arguments = options.arguments
@@ -197,6 +198,7 @@ class ActionModule(ControllerAction):
                     bad_links=options.bad_links(),
                     late=late,
                     files=staged_files(),
+                    product=product_of(options.training),
                 )
                 isolation = isolate(
                     prober,

@@ -128,8 +128,9 @@ node:
     rdma:
       description:
         - C(devices), each with C(name), C(provider), C(driver), C(driver_version), C(firmware), C(pci_address),
-          C(numa_node), C(kernel_abi), and C(ports). A port has C(state), C(physical_state), C(link_layer), C(rate),
-          C(netdev), C(mtu), and C(gids), each with C(index), C(type), C(address) and C(netdev).
+          C(numa_node), C(model) (vendor and device on the PCI bus), C(kernel_abi), and C(ports). A port has C(state),
+          C(physical_state), C(link_layer), C(rate), C(netdev), C(mtu), and C(gids), each with C(index), C(type),
+          C(address) and C(netdev).
         - C(libraries), the provider libraries, each with C(driver), C(path), C(configured), C(soname) and C(rdma_abi).
         - C(verbs), with the number of C(devices) that libibverbs reports, null if it did not answer in time, and its
           C(warnings) about unsupported kernel ABIs.

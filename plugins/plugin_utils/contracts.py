@@ -107,6 +107,7 @@ class Workload(t.TypedDict):
     parameters: int | None
     layers: int | None
     hidden_size: int | None
+    feed_forward_size: t.NotRequired[int | None]
     model_flops_per_token: float | None
     model_flops_reason: str | None
     peak_tflops_per_gpu: float | None
@@ -783,10 +784,16 @@ class Regression(t.TypedDict):
     message: str
 
 
-class Proposal(t.TypedDict):
-    """A command that can find a cause the run did not show, and why: it was slow, hung, or its network failed."""
+Why: t.TypeAlias = t.Literal["slow", "slow_node", "hang", "network"]
 
-    why: t.Literal["slow", "hang", "network"]
+
+class Proposal(t.TypedDict):
+    """A command that can find a cause the run did not show, and why.
+
+    The run was slow, one of its nodes was slow, the run hung, or its network failed.
+    """
+
+    why: Why
     command: str
 
 

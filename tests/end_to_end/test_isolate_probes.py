@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from fake_tools import with_gpus, with_pytorch
@@ -15,11 +16,11 @@ pytestmark = pytest.mark.slow
 NODES = [f"node{number}" for number in range(4)]
 
 
-def isolated(bench: Bench, hosts: dict[str, dict], **variables: object) -> Finished:
+def isolated(bench: Bench, hosts: dict[str, dict], config: Path | None = None, **variables: object) -> Finished:
     return bench.play(
         "isolate.yml",
         bench.inventory(**hosts),
-        bench.config(),
+        config or bench.config(),
         isolate_name="test",
         isolate_node_dir=str(bench.nodes),
         **{"isolate_rehearsal": True, **variables},
@@ -68,9 +69,13 @@ def test_one_slow_gpu_of_a_node_is_the_part_that_is_named(bench: Bench) -> None:
     paths = {node: with_pytorch(bench.folder / "tools" / node) for node in NODES}
     with_pytorch(bench.folder / "tools/node1", slow=5, slower=1.1)
     hosts = {node: {"training_node_environment": {"PATH": path}} for node, path in paths.items()}
-    done = isolated(bench, hosts, isolate_probes=["torch"])
+    config = bench.config()
+    config.write_text(config.read_text().replace("llama3_tiny", "llama3_1_8b").replace('"tiny"', '"8B"'))
+    done = isolated(bench, hosts, config, isolate_probes=["torch"])
     (suspect,) = found(bench)["suspects"]
     assert (suspect["node"], suspect["part"], suspect["probe"]) == ("node1", "GPU 5", "torch_gemm"), done.output
+    # Micro batches of four sequences of two tokens, and the sizes of that model.
+    assert "--product 8 4096 14336" in (bench.nodes / "test/node1/torch.sh").read_text()
     assert found(bench)["probes"]["torch_gemm"].keys() == {f"{node} GPU {gpu}" for node in NODES for gpu in range(8)}
 
 

@@ -9,6 +9,7 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,10 +24,15 @@ from ports import free_port
 from trainer.summarize_log import summary_lines
 from trainer.tiny_lm.adam import Adam
 from trainer.tiny_lm.corpus import sample_indices
+from trainer.tiny_lm.log import slowest_line
 from trainer.tiny_lm.model import PARAMETERS, initial_parameters, loss_and_gradient
 from trainer.tiny_lm.pretrain import Stopped, nonfinite_loss, stop_on_sigterm
 from trainer.tiny_lm.rendezvous import interface_address
 from trainer.tiny_lm.world import World, receive_frame, send_frame
+
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.find import Piece
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.grammars.known import GRAMMARS, OF_EMBEDDED_TRAINER
+from ansible_collections.trainops.cluster.plugins.module_utils.logs.settings import add_settings
 
 if t.TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,13 +60,15 @@ Start = t.Callable[..., "Node"]
 class Node:
     """One run of the script, as one node."""
 
-    def __init__(self, log_dir: Path, environment: dict[str, str], variables: dict[str, t.Any]) -> None:
+    def __init__(
+        self, log_dir: Path, environment: dict[str, str], variables: dict[str, t.Any], trainer: Path = TRAINER
+    ) -> None:
         name = f"node{variables.get('NODE_RANK', 0)}"
         settings = {"LOG_DIR": log_dir, "EXP_NAME": name, "PYTHON": sys.executable, **variables}
         self.log_path = Path(settings["LOG_DIR"]) / f"output_{settings['EXP_NAME']}.log"
         self.process = subprocess.Popen(
             ["bash", "examples/llama/train_llama3.sh", *(f"{key}={value}" for key, value in settings.items())],
-            cwd=TRAINER,
+            cwd=trainer,
             env={"PATH": os.environ["PATH"], **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -155,8 +163,8 @@ def join(port: int, rank: int, **variables: t.Any) -> Iterator[socket.socket]:
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     nodes: list[Node] = []
 
-    def start_node(environment: dict[str, str] | None = None, **variables: t.Any) -> Node:
-        nodes.append(Node(tmp_path_factory.mktemp("log"), environment or {}, variables))
+    def start_node(environment: dict[str, str] | None = None, trainer: Path = TRAINER, **variables: t.Any) -> Node:
+        nodes.append(Node(tmp_path_factory.mktemp("log"), environment or {}, variables, trainer))
         return nodes[-1]
 
     yield start_node
@@ -310,6 +318,23 @@ def test_rank_0_says_who_joined_from_where(two_logs: list[str]) -> None:
 
 
 @pytest.mark.slow
+def test_rank_0_names_the_rank_that_the_others_waited_for(start_all: Callable[..., list[Node]], tmp_path: Path) -> None:
+    trainer = tmp_path / "trainer"
+    shutil.copytree(TRAINER, trainer, ignore=shutil.ignore_patterns("__pycache__"))
+    program = trainer / "tiny_lm/pretrain.py"
+    head, ends, rest = program.read_text().partition("        computed = ")
+    program.write_text(f"{head}        time.sleep(0.5 if world.rank == 1 else 0)\n{ends}{rest}")
+    nodes = start_all(3, trainer=trainer, **SMALL | {"BS": 3})
+    assert [node.finish()[0] for node in nodes] == [0, 0, 0]
+    lines = [line.encode() + b"\n" for line in nodes[0].log.splitlines()]
+    assert add_settings({}, GRAMMARS[OF_EMBEDDED_TRAINER].settings, Piece(b"".join(lines)))["slowest_rank"][0] == 1
+    assert not [line for node in nodes[1:] for line in node.log.splitlines() if "MxRtt" in line]
+
+
+def test_a_rank_that_is_hardly_slower_is_not_named() -> None:
+    assert slowest_line([1.0, 1.05, 1.0]) == ""
+
+
 def test_the_seed_decides_the_run(start: Start) -> None:
     nodes = [start(**SMALL, SEED=seed) for seed in (5, 5, 6)]
     assert [node.finish()[0] for node in nodes] == [0, 0, 0]

@@ -135,12 +135,14 @@ class Asked(t.TypedDict):
     """Which probes a node does, with whom if with anybody, and how many times as slow a rehearsal makes it.
 
     ``units`` are the parts that a probe measures one after the other on all nodes, such as adapters by their names.
+    ``product`` are the rows, the inner size and the columns of a training's largest product of matrices.
     """
 
     probes: list[str]
     units: dict[str, list[str]]
     rehearsal: bool
     slowdown: float
+    product: t.NotRequired[list[int]]
     partner: t.NotRequired[Partner]
     group: t.NotRequired[Group]
 
@@ -347,10 +349,14 @@ class Process(t.TypedDict):
 
 
 class PortState(t.TypedDict):
-    """The state and the rate of an RDMA port, in the words of its driver: ``ACTIVE``, ``400 Gb/sec (4X NDR)``."""
+    """The state and the rate of an RDMA port, in the words of its driver: ``ACTIVE``, ``400 Gb/sec (4X NDR)``.
+
+    ``model`` is the one of its adapter.
+    """
 
     state: str | None
     rate: str | None
+    model: str | None
 
 
 class Present(t.TypedDict):

@@ -39,7 +39,7 @@ def roll_call(node: Node, run_id: str, root: str = "/", seconds: float = 0.5) ->
         "gpus": [device["pci_address"] or str(place) for place, device in enumerate(gpus["devices"])],
         "on_bus": gpus["on_bus"],
         "ports": {
-            f"{device['name']}/{port['port']}": {"state": port["state"], "rate": port["rate"]}
+            f"{device['name']}/{port['port']}": {"state": port["state"], "rate": port["rate"], "model": device["model"]}
             for device in devices
             if device["name"] in used
             for port in device["ports"]

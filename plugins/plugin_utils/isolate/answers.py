@@ -87,10 +87,11 @@ class Process(TypedDict):
 
 
 class PortState(TypedDict):
-    """The state and the rate of an RDMA port, in the words of its driver."""
+    """The state and the rate of an RDMA port, in the words of its driver, and the model of its adapter."""
 
     state: Line | None
     rate: Line | None
+    model: t.NotRequired[Line | None]
 
 
 _Processes = t.Annotated[list[Process], Field(max_length=_MOST_UNITS)]

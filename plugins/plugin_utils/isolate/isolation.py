@@ -30,8 +30,9 @@ from .judge import (
 )
 from .means import with_means
 from .measured import Measured, Score, Suspect, Unproved, ends_of
-from .models import SlowerModel, slower_models, within_models, without_peers
+from .models import SlowerModel, pairs_without_peers, slower_models, within_models, without_peers
 from .node_facts import foreign_processes, missing_parts, reported_faults, with_facts
+from .peaks import BelowFloor, believable, below_floor
 from .planned import CONFIRMING_ROUNDS, PlannedTests, smallest_group
 from .prober import Prober
 from .scale import GroupFound, SizeFound, SlowAtScale, again_at_scale, at_scale, groups_of, sizes_of
@@ -90,9 +91,12 @@ class Isolation(TypedDict):
     beyond the usual, None if it could not be measured, and ``seconds`` the time by itself; ``links`` has the same
     for pairs, as lists of two nodes and the fraction. ``suspicion`` is the result for earlier suspects, ``telemetry``
     the readings of accelerators during the tests, by node, and ``gpus`` their models. ``without_peers`` are nodes whose
-    model too few others have, each with its model, so that their speed is compared with nothing. ``together`` are nodes
+    model too few others have, each with its model, so that their speed is compared with nothing;
+    ``links_without_peers`` the same for their links, by the models of adapters too, and ``pairs_without_peers`` how
+    many pairs of two models were too few to be compared. ``together`` are nodes
     that are slow together: most of a place, or about half of all. ``slower_models`` are the models that take longer
-    than the commonest one. ``facts`` are findings about nodes that no probe measured: foreign processes, and faults
+    than the commonest one, and ``below_floor`` nodes whose GPUs are slower than their maker's figures allow. ``facts``
+    are findings about nodes that no probe measured: foreign processes, and faults
     that they reported.
     """
 
@@ -114,8 +118,11 @@ class Isolation(TypedDict):
     telemetry: t.NotRequired[dict[str, list[Telemetry]]]
     gpus: t.NotRequired[dict[str, str]]
     without_peers: t.NotRequired[dict[str, str]]
+    links_without_peers: t.NotRequired[dict[str, str]]
+    pairs_without_peers: t.NotRequired[dict[str, int]]
     together: t.NotRequired[list[SlowTogether]]
     slower_models: t.NotRequired[list[SlowerModel]]
+    below_floor: t.NotRequired[list[BelowFloor]]
     facts: t.NotRequired[list[t.Any]]
 
 
@@ -165,7 +172,9 @@ def isolate(
         began = time.monotonic()
         measured = sweep(prober, nodes, tests, goes_on)
         saved = tests["seconds"]["sweep"] - (time.monotonic() - began)
-        measured += confirmation(prober, nodes, measured, tests, goes_on, before, least, saved)
+        measured += confirmation(
+            prober, nodes, believable(measured, prober.gpus)[0], tests, goes_on, before, least, saved
+        )
         goes_on()
         for text in _folded(prober.gone, "is not tested to the end"):
             say(text)
@@ -173,9 +182,12 @@ def isolate(
         left = {node: error for node, error in prober.let_go().items() if node not in not_held}
         for text in _folded(left, "may still be reserved"):
             say(text)
-    of_models = with_means(within_models(measured, prober.models))
+    measured, impossible = believable(measured, prober.gpus)
+    models = prober.all_models()
+    of_models = with_means(within_models(measured, models))
     reported = reported_faults(prober.changes, prober.present)
-    suspects, unproved = with_facts(judged(of_models, before, least), missing, occupied, reported)
+    found = judged(of_models, before, least)
+    suspects, unproved = with_facts(found, [*missing, *impossible], occupied, reported)
     refused |= prober.gone
     verdicts = verdicts_of(tests["singles"], measured, suspects)
     # A node whose reservation ended early may have passed only a few of its tests.
@@ -205,7 +217,10 @@ def isolate(
         "telemetry": prober.telemetry,
         "gpus": prober.gpus,
         "without_peers": without_peers(prober.models),
+        "links_without_peers": without_peers({node: models.with_nic(node) for node in models.of_nics}),
+        "pairs_without_peers": pairs_without_peers(measured, models),
         "slower_models": slower_models(measured, prober.models, least),
+        "below_floor": below_floor(measured, prober.gpus),
         "together": _together(of_models, suspects, places, least),
         "facts": [*occupied, *reported],
     }
@@ -261,7 +276,7 @@ def confirmation(
     spare -= (times - 1) * cost.single
     rounds = CONFIRMING_ROUNDS + (int(spare // cost.pair) if cost.pair else 0)
     of_groups = tests["confirming_groups"]
-    measured = with_means(within_models(measured, prober.models))
+    measured = with_means(within_models(measured, prober.all_models()))
     scored = scores_of(measured, least=least)
     suspects = suspects_of_sweep(scored, before)
     held = [node for node in nodes if node not in prober.gone]

@@ -12,7 +12,8 @@ from ..text.isolation import isolation_finding, title_of
 from .isolation import Isolation, Suspicion
 from .means import MEAN
 from .measured import Suspect, Unproved
-from .readings import OF_GPUS, OF_SCALE, peaks_of, probe_of
+from .peaks import BelowFloor, peaks_of
+from .readings import OF_GPUS, OF_SCALE, probe_of
 from .scale import SlowAtScale
 from .together import SlowTogether
 
@@ -24,6 +25,7 @@ _VERDICTS = {
     **dict.fromkeys(("none_tested", "some_tested"), "incomplete"),
     **dict.fromkeys(("unmeasured", "unproved", "coarse", "slow_together"), "unproved"),
     "slow_at_scale": "slow_at_scale",
+    "below_floor": "below_floor",
     "good": "good",
 }
 
@@ -31,7 +33,8 @@ _VERDICTS = {
 def blame_of(isolation: Isolation) -> dict[str, Blame]:
     """Return why hosts are red: who is suspected, both ends of a suspected link, and who could not be tested.
 
-    What fails between all nodes is the fault of none, but none has shown that it works: all are red.
+    What fails between all nodes is the fault of none, but none has shown that it works: all are red. So are nodes below
+    the floor of their model, though the others may be no faster.
     """
     blamed: dict[str, Blame] = {}
     for suspect in isolation["suspects"]:
@@ -42,6 +45,9 @@ def blame_of(isolation: Isolation) -> dict[str, Blame]:
         state = UNREACHABLE if isolation["nodes"][finding["node"]]["unreachable"] else FAILED
         cause = finding.get("case", "")
         blamed.setdefault(finding["node"], Blame(state=state, reason=f"{finding['message']}.", cause=cause))
+    for below in isolation.get("below_floor", []):
+        for node in below["nodes"]:
+            blamed.setdefault(node, Blame(state=FAILED, reason=f"{_below(below)['message']}.", cause=""))
     for finding in unmeasured_probes(isolation):
         for node in isolation["nodes"]:
             blamed.setdefault(node, Blame(state=FAILED, reason=f"{finding['message']}.", cause=""))
@@ -73,6 +79,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
     return [
         *map(finding_of, suspects),
         *map(_together, isolation.get("together", [])),
+        *below_floor(isolation),
         *unmeasured_probes(isolation),
         *(_unproved(one) for one in isolation["unproved"]),
         *map(_suspicion, isolation["suspicion"]),
@@ -81,10 +88,7 @@ def findings_of(isolation: Isolation) -> list[Reason]:
         # Slow nodes make larger groups slower, too.
         *([] if suspects else _sizes(isolation)),
         *peaks_of(isolation.get("gpus", {}), isolation["seconds"]),
-        *(
-            isolation_finding("without_peers", node=node, model=model)
-            for node, model in isolation.get("without_peers", {}).items()
-        ),
+        *_without_peers(isolation),
         *(isolation_finding("slower_model", **t.cast("t.Any", one)) for one in isolation.get("slower_models", [])),
         *isolation.get("facts", []),
         *_fleet(isolation),
@@ -112,6 +116,8 @@ def headline_of(isolation: Isolation) -> Reason:
 
 def _doubt_of(isolation: Isolation) -> Reason | None:
     """Return why the result is not clean although nobody is accused; None if it is clean."""
+    if below := below_floor(isolation):
+        return below[0]
     if isolation["at_scale"]:
         return _at_scale(isolation["at_scale"][0], title="title")
     if unmeasured := isolation.get("unmeasured"):
@@ -124,7 +130,10 @@ def _doubt_of(isolation: Isolation) -> Reason | None:
 
 
 def verdict_of(isolation: Isolation) -> str:
-    """Return the verdict of an isolation: ``good``, ``suspects``, ``incomplete``, ``slow_at_scale`` or ``unproved``."""
+    """Return the verdict of an isolation.
+
+    ``good``, ``suspects``, ``incomplete``, ``below_floor``, ``slow_at_scale`` or ``unproved``.
+    """
     return "suspects" if isolation["suspects"] else _VERDICTS[headline_of(isolation)["code"]]
 
 
@@ -144,6 +153,17 @@ def _together(one: SlowTogether) -> Reason:
     """Return the finding of nodes that are slow together: with their names, unless a place says it."""
     values: dict[str, t.Any] = {**one, "count": len(one["nodes"])}
     return isolation_finding("slow_together", "place" if one["places"] else "", **values)
+
+
+def below_floor(isolation: Isolation) -> list[Reason]:
+    """Return the nodes whose GPUs are below the floor of their model, unless all of them are suspects already."""
+    suspects = {one["node"] for one in isolation["suspects"]}
+    return [_below(one) for one in isolation.get("below_floor", []) if not suspects >= {*one["nodes"]}]
+
+
+def _below(one: BelowFloor) -> Reason:
+    values: dict[str, t.Any] = {**one, "count": len(one["nodes"])}
+    return isolation_finding("below_floor", "all" if len(one["nodes"]) == one["of"] else "", **values)
 
 
 def _unproved(one: Unproved, title: str = "") -> Reason:
@@ -241,6 +261,20 @@ def _is_coarse(isolation: Isolation) -> bool:
     )
 
 
+def _without_peers(isolation: Isolation) -> list[Reason]:
+    """Return the nodes, the links of nodes, and the pairs that are compared with nothing."""
+    nodes = isolation.get("without_peers", {})
+    links = {node: model for node, model in isolation.get("links_without_peers", {}).items() if node not in nodes}
+    return [
+        *(isolation_finding("without_peers", "", node, model=model) for node, model in nodes.items()),
+        *(isolation_finding("without_peers", "links", node, model=model) for node, model in links.items()),
+        *(
+            isolation_finding("without_peers", "pairs", models=models, count=count)
+            for models, count in isolation.get("pairs_without_peers", {}).items()
+        ),
+    ]
+
+
 def _at_scale(one: SlowAtScale, title: str = "") -> Reason:
     """Return which groups are slow although none of their nodes is."""
     case = "_".join(filter(None, (title, "fails" if one["slower_by"] is None else "")))
@@ -264,9 +298,10 @@ def passing_nodes(isolation: Isolation) -> list[str]:
 
 
 def proven_nodes(isolation: Isolation) -> list[str]:
-    """Return the good nodes, without those that have an unproved slowness."""
+    """Return the good nodes, without those that have an unproved slowness, or that are below a floor."""
     doubtful = {node for one in isolation["unproved"] for node in (one["node"], one["other"])}
     doubtful |= {node for one in isolation.get("together", []) for node in one["nodes"]}
+    doubtful |= {node for one in isolation.get("below_floor", []) for node in one["nodes"]}
     return [node for node in passing_nodes(isolation) if node not in doubtful]
 
 

@@ -20,7 +20,7 @@ from ..run.on_each import on_each
 from .answers import PROBE, START, TOOLS, FoundHere, Present, Probed, Telemetry
 from .choice import BUILT_IN, Chosen
 from .measured import Measured, Stage
-from .models import model_of
+from .models import Models, model_of, model_of_nics
 from .pairs import Pair
 from .readings import one_way_readings_of, readings_of
 
@@ -55,7 +55,7 @@ class Prober:
     before their tests did, each with the way it ended: they are not asked again, and are not said to be slow.
 
     ``files`` go to the folder of each node, ``bad_links`` are pairs that a rehearsal makes slower, and ``port`` is the
-    first port where nodes listen for partners.
+    first port where nodes listen for partners. ``product`` are the sizes of a training's product, see `product_of`.
     """
 
     nodes: Mapping[str, ProbedNode]
@@ -66,6 +66,7 @@ class Prober:
     bad_links: Mapping[frozenset[str], float] = field(default_factory=dict)
     late: Callable[[], Mapping[str, NodeError]] = dict
     files: Mapping[str, str] = field(default_factory=dict)
+    product: Sequence[int] = ()
     chosen: Chosen = BUILT_IN
     node_minutes: float = 0.0
     telemetry: dict[str, list[Telemetry]] = field(default_factory=dict)
@@ -101,6 +102,13 @@ class Prober:
         self._note_gone(errors)
         self.present |= {node: answer["present"] for node, answer in answers.items() if "present" in answer}
         return {node: answer["found"] for node, answer in answers.items()}
+
+    def all_models(self) -> Models:
+        """Return the models of nodes, with the adapters of the roll-call; a node without any counts as the others."""
+        ports = {node: one["ports"].values() for node, one in self.present.items()}
+        of_nics = {node: model_of_nics(port.get("model") for port in of_node) for node, of_node in ports.items()}
+        usual = Counter(filter(None, of_nics.values())).most_common(1)
+        return Models(self.models, {node: model or usual[0][0] for node, model in of_nics.items()} if usual else {})
 
     def let_go(self) -> dict[str, NodeError]:
         """Release all nodes, and return why some could not be asked to."""
@@ -239,12 +247,13 @@ class Prober:
         return ports
 
     def _asked(self, node: str, probes: Sequence[Probe]) -> Asked:
-        return {
+        asked: Asked = {
             "probes": [probe.name for probe in probes],
             "units": {name: list(units) for name, units in self.chosen.units.items()},
             "rehearsal": self.rehearsal,
             "slowdown": self.nodes[node].slowdown,
         }
+        return {**asked, "product": list(self.product)} if self.product else asked
 
     def _of(
         self,

@@ -14,6 +14,26 @@ from ..plan.plan import asked_by, make_plan
 _LEFT_OUT = ("training_exclude", "training_hosts", "training_rank_order", "training_spares")
 
 
+# More rows take no longer for each.
+_MOST_ROWS = 32768
+
+
+def product_of(plan: Plan | None) -> list[int]:
+    """Return the rows, the inner size and the columns of a training's largest product on a GPU; empty if not known.
+
+    It is the first product of a feed-forward part: the tokens of a micro batch times the weights of one GPU.
+    """
+    work = plan and plan["workload"]
+    if not plan or not work:
+        return []
+    batch, length, inner = work["micro_batch_size"], work["sequence_length"], work["hidden_size"]
+    columns, tensor = work.get("feed_forward_size"), plan["parameters"].get("tensor_parallelism") or 1
+    if not batch or not length or not inner or not columns:
+        return []
+    rows = round(batch * length) // (plan["parameters"].get("context_parallelism") or 1)
+    return [min(max(rows, 1), _MOST_ROWS), inner, max(columns // tensor, 1)]
+
+
 def training_plan(
     text: str,
     source: str,

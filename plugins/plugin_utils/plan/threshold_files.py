@@ -27,7 +27,7 @@ from .config.findings import Findings
 from .config.json_config import read_json
 from .job.architecture import KNOWN_MODELS, known_model
 from .job.job import Branch
-from .job.peak_tflops import accelerator_of
+from .job.peaks import accelerator_of
 from .job.thresholds import KINDS
 from .trainers.known import OF_FRAMEWORK
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping, Sequence
 
-from ..contracts import Proposal, Straggler, Stragglers, Summary
+from ..contracts import Proposal, Straggler, Stragglers, Summary, Why
 from ..metrics import SPEEDS
 from ..text.nodes import folded
 from ..text.words import counted
@@ -20,8 +20,9 @@ _SPEEDS = frozenset((*SPEEDS, "mfu"))
 # Failures that many nodes see, whichever node or link is at fault.
 _HANGS = frozenset({"stalled", "watchdog"})
 _NETWORK = frozenset({"gloo", "nccl", "network"})
-_WHAT: dict[str, str] = {
+_WHAT: dict[Why, str] = {
     "slow": "The run does not show which node or link is slow. Tests of the nodes can:",
+    "slow_node": "Tests of the nodes can confirm the slow one, and show its slow part:",
     "hang": "Tests of the nodes can show which node or link the others waited for:",
     "network": "Tests of the nodes can show which node or link is at fault:",
 }
@@ -38,12 +39,19 @@ def in_words(proposed: Proposal) -> str:
     return _WHAT[proposed["why"]]
 
 
-def _why(summary: Summary) -> t.Literal["slow", "hang", "network"] | None:
-    if summary["mode"] != "multi_node" or len(summary["nodes"]) < _LEAST_NODES:
+def _why(summary: Summary) -> Why | None:
+    if len(summary["nodes"]) < _LEAST_NODES:
         return None
-    if failure := summary["first_failure"]:
+    failure, together = summary["first_failure"], summary["mode"] == "multi_node"
+    if failure and together:
         return "hang" if failure["class"] in _HANGS else "network" if failure["class"] in _NETWORK else None
-    return "slow" if _is_slow(summary) and not summary["stragglers"]["nodes"] else None
+    if not failure and (summary["stragglers"]["nodes"] or _names_slow_rank(summary)):
+        return "slow_node"
+    return "slow" if together and _is_slow(summary) else None
+
+
+def _names_slow_rank(summary: Summary) -> bool:
+    return any(note["code"] == "slow_rank" for note in summary["notes"])
 
 
 def _is_slow(summary: Summary) -> bool:

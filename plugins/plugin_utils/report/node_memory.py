@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..isolate.isolation import Isolation
+from ..isolate.readings import OF_TRAINING
 from ..run.whole_file import write_whole
 from .charts import deviations_from_median, polyline
 from .files import ISOLATIONS, NODES_PAGE, PAGE, PROBES
@@ -50,13 +51,13 @@ class ProbeRow(t.TypedDict):
 
 
 def rows_of(name: str, isolation: Isolation, at: datetime) -> list[ProbeRow]:
-    """Return the measurements of a named isolation."""
+    """Return the measurements of a named isolation, without the seconds of work that only one training has."""
     rows: list[ProbeRow] = []
     for probe, found in isolation["probes"].items():
         for key, excess in found.items():
             node, _space, part = key.partition(" ")
             verdict = isolation["nodes"][node]["verdict"]
-            seconds = isolation["seconds"].get(probe, {}).get(key)
+            seconds = None if probe in OF_TRAINING else isolation["seconds"].get(probe, {}).get(key)
             rows.append(
                 {
                     "at": at,

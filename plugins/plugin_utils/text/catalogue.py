@@ -279,7 +279,8 @@ _OF_ENDS_AND_LOGS: t.Final[dict[str, dict[str, Form]]] = {
         "": Form(
             "The trainer names rank {rank} on {node} (GPU {gpu}) as the slowest in more than {share:.0%} of {lines} "
             "lines."
-        )
+        ),
+        "rehearsal": Form("The trainer names {node} as the slowest in more than {share:.0%} of {lines} lines."),
     },
     "stragglers": {
         "no_node": Form("Nodes cannot be compared: no node has counted step times."),

@@ -25,6 +25,9 @@ _WHAT = {
     "link": "The link {node}–{other}",
     "one_way": "The link from {node} to {other}",
 }
+_BELOW = (
+    "{rate:,.0f} {unit} ({probe}): {share:share 2} of the maker's peak, and healthy ones reach at least {least:share 2}"
+)
 _NOT_PROVED = "Nothing is proved to be slow, but "
 _SUSPECT_OF_RUN = "{node} was a suspect of the run ({reason}): "
 
@@ -47,6 +50,17 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
         "link": Form("The RDMA port {port} of {node} is {state}, and ACTIVE on {others} others"),
         "rate": Form("The RDMA port {port} of {node} runs at {rate:g} Gb/s, and at {usual:g} Gb/s on {others} others"),
     },
+    # No part of a node can measure that.
+    "impossible": {
+        "above_peak": Form(
+            "{node} ({part}) states {rate:,.0f} {unit} ({probe}), and the peak of {model} is {peak:,.0f}: its readings "
+            "are not to be believed"
+        ),
+        "too_long": Form(
+            "{node} ({part}) states {seconds:duration} ({probe}), and that test ends after {limit:duration}: its "
+            "readings are not to be believed"
+        ),
+    },
     "occupied": {
         "gpus": Form("{node} has other processes on its GPUs: {processes:processes}"),
         "cores": Form("{node} has {busy:.0f} of {cores} cores busy with other processes: {processes:processes}"),
@@ -58,6 +72,7 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     },
     "fact": {
         "missing": Form("Seen before the tests"),
+        "impossible": Form("The other readings of that part are not used"),
         "reported": Form("From its kernel log and its counters, before and after the tests"),
     },
     # A node or link was a suspect in both tests.
@@ -82,6 +97,10 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
             "{count} of the {of} nodes of {places:list} are {slower_by:slower} ({probe:probe}). Check first "
             "their power, cooling and switches"
         ),
+    },
+    "below_floor": {
+        "": Form("{nodes:nodes}: below the floor of {model}, " + _BELOW),
+        "all": Form("{count:all node} with {model} are below its floor, " + _BELOW),
     },
     "unmeasured": {
         "nodes": Form("{probe} failed on all nodes: {said}"),
@@ -119,7 +138,11 @@ ISOLATION: t.Final[dict[str, dict[str, Form]]] = {
     },
     "gpus_untested": {"": Form("GPUs were not tested")},
     "sizes": {"": Form("Against groups of {least} nodes: {sizes:group_sizes} ({probe})")},
-    "without_peers": {"": Form("{node} is compared with nothing: too few other nodes have {model}")},
+    "without_peers": {
+        "": Form("{node} is compared with nothing: too few other nodes have {model}"),
+        "links": Form("The links of {node} are compared with nothing: too few other nodes have {model}"),
+        "pairs": Form("{count:count pair} of {models} are compared with nothing: too few are alike"),
+    },
     "slower_model": {"": Form("Nodes with {model} take longer than nodes with {than}: {slower_by:percents}")},
     "next_steps": {
         "leave_out": Form("Leave {nodes:nodes} out of trainings until repaired: {command}"),

@@ -95,9 +95,11 @@ _SHARE = 0.5
 def note_slow_rank(seen: Seen, reasons: Reasons) -> None:
     """Note a rank that was the slowest in more than half of the trainer's lines, if there are at least 10.
 
-    Pipeline stages have different work, so one is always the slowest: with pipeline parallelism, no rank is noted.
+    Pipeline stages have different work, so one is always the slowest: with pipeline parallelism, no rank is noted. A
+    rehearsal has one rank on each node, and no pipeline.
     """
-    parameters = seen.plan["parameters"]
+    rehearsal = seen.plan.get("rehearsal", False)
+    parameters = {"gpus_per_node": 1} if rehearsal else seen.plan["parameters"]
     gpus = parameters.get("gpus_per_node")
     split = parameters.get("pipeline_parallelism")
     if seen.plan["mode"] != "multi_node" or not isinstance(gpus, int) or split not in (None, 1):
@@ -108,7 +110,8 @@ def note_slow_rank(seen: Seen, reasons: Reasons) -> None:
             continue
         node = next((one["node"] for one in seen.statuses if one["node_rank"] == rank // gpus), None)
         if node:
-            reasons.remark("slow_rank", node, rank=int(rank), gpu=int(rank % gpus), lines=int(lines), share=_SHARE)
+            values = {"rank": int(rank), "gpu": int(rank % gpus), "lines": int(lines), "share": _SHARE}
+            reasons.remark("slow_rank", node, case="rehearsal" if rehearsal else "", **values)
 
 
 DEFAULT_DEVIATIONS = 5.0

@@ -101,6 +101,7 @@ def rdma(
         netdev = f"ens{number + 1}np0"
         more: dict[str, object] = {
             f"{pci}/vendor": vendor,
+            f"{pci}/device": "0x1760",
             f"{pci}/numa_node": number // 4,
             f"{pci}/driver": f"->../../../bus/pci/drivers/{driver}",
             f"{pci}/net/{netdev}/mtu": 9000,

@@ -16,6 +16,7 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.isolate.outcome i
     blame_of,
     failing_nodes,
     findings_against,
+    findings_of,
     headline_of,
     verdict_of,
 )
@@ -160,3 +161,27 @@ def test_a_node_that_others_use_is_not_left_out_for_being_slow(here: Answer, occ
     if occupied or "on_gpus" in here:
         before = next(place for place, line in enumerate(said) if "4711" in line)
         assert before < next(place for place, line in enumerate(said) if line.startswith("Round 1"))
+
+
+def test_a_node_that_lacks_all_adapters_is_compared_like_the_others() -> None:
+    def present(node: str) -> Answer:
+        said = there()
+        ports = {port: {**one, "model": "0x15b3:0x1021"} for port, one in said["ports"].items()}
+        return {**said, "ports": {} if node == "n3" else ports}
+
+    found = isolated(present=present)
+    assert found["links_without_peers"] == {}
+    assert {(one["node"], one["fact"]["case"]) for one in found["suspects"]} == {("n3", "port")}
+
+
+def test_a_node_whose_adapters_no_other_has_is_compared_in_all_but_its_links() -> None:
+    def present(node: str) -> Answer:
+        said = there()
+        model = "0x15b3:0xa2dc" if node == "n3" else "0x15b3:0x1021"
+        return {**said, "ports": {port: {**one, "model": model} for port, one in said["ports"].items()}}
+
+    found = isolated(present=present)
+    assert found["links_without_peers"] == {"n3": "0x15b3:0xa2dc"}
+    assert found["without_peers"] == {}
+    codes = [(one["code"], one.get("case"), one.get("node")) for one in findings_of(found)]
+    assert [one for one in codes if one[0] == "without_peers"] == [("without_peers", "links", "n3")]

@@ -89,6 +89,23 @@ def test_the_gpus_of_a_node_are_loaded_together_and_reduce_together(tmp_path: Pa
     assert found["torch_node_all_reduce", "GPUs"] == found["torch_node_reduce_scatter", "GPUs"] == slowest
 
 
+def test_gpus_multiply_matrices_of_the_sizes_of_a_training(tmp_path: Path) -> None:
+    environments = {"a": {"PATH": with_pytorch(tmp_path / "tools")}}
+    product = [32768, 8192, 3584]
+    of = prober(
+        tmp_path / "nodes", {"a": HERE}, 1, environments=environments, chosen=Chosen(("torch",)), product=product
+    )
+    try:
+        of.hold()
+        found = {(one.probe, one.part) for one in of.singles(["a"], "sweep")}
+        of.product = ()
+        without = {one.probe for one in of.singles(["a"], "sweep")}
+    finally:
+        of.let_go()
+    assert {part for probe, part in found if probe == "torch_gemm_of_training"} == {f"GPU {gpu}" for gpu in range(8)}
+    assert "torch_gemm_of_training" not in without
+
+
 def test_a_node_without_gpus_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     of = prober(tmp_path / "nodes", {"a": HERE}, 1)
@@ -377,6 +394,7 @@ def test_pytorch_measures_each_node_and_pairs_and_groups_of_them_meet(tmp_path: 
         environments=dict.fromkeys(nodes, own),
         files=staged_files(),
         chosen=Chosen(("torch", "torch_pairs")),
+        product=[32768, 8192, 3584],
     )
     try:
         of.hold()
@@ -389,7 +407,9 @@ def test_pytorch_measures_each_node_and_pairs_and_groups_of_them_meet(tmp_path: 
         of.let_go()
     together = {**pairs, **groups}
     assert not [one.problem for one in [*found.values(), *together.values()] if one.problem]
-    assert {probe for probe, _node in found} == {"torch_gemm", "torch_memory", "torch_to_gpu", "torch_from_gpu"}
+    assert {probe for probe, _node in found} == {
+        *("torch_gemm", "torch_gemm_of_training", "torch_memory", "torch_to_gpu", "torch_from_gpu")
+    }
     assert {one.part for one in found.values()} == {"CPU"}
     assert min(found["torch_gemm", "slow"].samples) > 1.3 * min(found["torch_gemm", "fast"].samples)
     assert set(pairs) == {

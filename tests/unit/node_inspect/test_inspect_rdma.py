@@ -18,6 +18,7 @@ def test_a_broadcom_adapter_in_full(tmp_path: Path) -> None:
         "name": "bnxt_re1",
         "description": "gpu01 bnxt_re1",
         "provider": "bnxt_re",
+        "model": "0x14e4:0x1760",
         "driver": "bnxt_en",
         "driver_version": "1.10.3-230.2.49.0",
         "firmware": "230.2.49.0",

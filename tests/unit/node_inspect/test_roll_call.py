@@ -34,6 +34,7 @@ def test_gpus_ports_that_a_training_uses_and_processes_on_gpus_are_present(tmp_p
         "bnxt_re3/1": "DOWN",
     }
     assert found["ports"]["bnxt_re2/1"]["rate"]
+    assert found["ports"]["bnxt_re2/1"]["model"] == "0x14e4:0x1760"
     assert [(one["pid"], one["run_id"]) for one in found["on_gpus"] or []] == [(4711, "night-1")]
 
 

@@ -11,7 +11,11 @@ import pytest
 from nxdt_configs import DPO, HF, MEGATRON, REMOVED, planned_nxdt
 from training_configs import BRANCH, DISTRIBUTED, TINY, example, filled, planned
 
-from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.peak_tflops import PEAK_TFLOPS, peak_tflops
+from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.peaks import (
+    PEAK_TFLOPS,
+    gpu_in,
+    peak_tflops,
+)
 from ansible_collections.trainops.cluster.plugins.plugin_utils.plan.job.ranks import Node
 
 
@@ -21,6 +25,7 @@ def test_the_workload_of_megatron_is_that_of_one_job_over_all_nodes() -> None:
     assert workload["tokens_per_step"] == workload["global_batch_size"] * workload["sequence_length"]
     assert (workload["precision"], workload["peak_tflops_per_gpu"], workload["peak_reason"]) == ("fp8", 2614.9, None)
     assert workload["parameters"] == pytest.approx(8.03e9, rel=0.001)
+    assert (workload["hidden_size"], workload["feed_forward_size"]) == (4096, 14336)
     assert (workload["model_flops_per_token"], workload["model_flops_reason"]) == (
         pytest.approx(51.9e9, rel=0.01),
         None,
@@ -167,6 +172,23 @@ def test_a_plan_with_faults_has_no_workload() -> None:
 )
 def test_peaks_are_found_however_the_accelerator_is_written(accelerator: str, precision: str, peak: t.Any) -> None:
     assert peak_tflops(accelerator, precision) == peak
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H100 PCIe", "h100pcie"),
+        ("NVIDIA H100 NVL", None),
+        ("NVIDIA A100-PCIE-40GB", None),
+        ("NVIDIA GB200", "gb200"),
+        ("AMD Instinct MI300X", "mi300x"),
+        ("AMD Instinct MI300A", None),
+        ("", None),
+    ],
+)
+def test_a_card_is_not_the_module_of_the_same_name(name: str, gpu: str | None) -> None:
+    assert gpu_in(name) == gpu
 
 
 def test_eight_bits_are_twice_as_fast_as_sixteen_wherever_both_are_known() -> None:

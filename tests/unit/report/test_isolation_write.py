@@ -239,8 +239,8 @@ def test_how_near_the_gpus_come_to_their_peak_is_said_as_all_may_be_slow_alike(t
     found = isolation() | {"seconds": {"torch_gemm": took}, "gpus": gpus}
     for shown in (written(tmp_path, found)["report.html"], "\n".join(isolation_lines(found))):
         assert "H100: usually 500 TFLOP/s in BF16 (torch_gemm), 51 % of the peak" in shown
-    # A card for PCIe has another peak, which is not known.
-    for other in ({}, dict.fromkeys(NODES, "NVIDIA H100 PCIe")):
+    # This card has another peak, which is not known.
+    for other in ({}, dict.fromkeys(NODES, "NVIDIA H100 NVL")):
         assert "peak" not in "\n".join(isolation_lines(found | {"gpus": other}))
 
 

@@ -27,11 +27,11 @@ from ansible_collections.trainops.cluster.plugins.plugin_utils.report.runs_index
 from ansible_collections.trainops.cluster.plugins.plugin_utils.run.quarantine import Quarantine
 
 
-def measured(seconds: dict[str, float], **of_links: float | None) -> Isolation:
+def measured(seconds: dict[str, float], probe: str = "cpu", **of_links: float | None) -> Isolation:
     usual = sorted(seconds.values())[len(seconds) // 2]
-    probes: dict[str, t.Any] = {"cpu": {node: one / usual - 1 for node, one in seconds.items()}}
+    probes: dict[str, t.Any] = {probe: {node: one / usual - 1 for node, one in seconds.items()}}
     probes |= {"tcp": of_links} if of_links else {}
-    return t.cast("Isolation", isolation() | {"probes": probes, "seconds": {"cpu": seconds}})
+    return t.cast("Isolation", isolation() | {"probes": probes, "seconds": {probe: seconds}})
 
 
 def remember(folder: Path, *isolations: Isolation) -> dict[str, NodeMemory]:
@@ -63,6 +63,13 @@ def test_what_makes_all_nodes_slower_shows_against_their_own_earlier_isolations(
     (said,) = (line for line in remember_measurements(tmp_path, "later", found, at.replace(month=10)) if "cpu" in line)
     # The median of the four that were there before.
     assert "+5.5 % (cpu)" in said
+
+
+def test_another_training_makes_no_node_slower(tmp_path: Path) -> None:
+    small, large = (dict.fromkeys(NODES, seconds) for seconds in (0.01, 1.0))
+    nodes = remember(tmp_path, *(measured(one, "torch_gemm_of_training") for one in (small, large | {"gpu2": 1.1})))
+    drifts = {name: node.drifts[0].by for name, node in nodes.items()}
+    assert drifts == {"gpu0": 0, "gpu1": 0, "gpu2": pytest.approx(0.1), "gpu3": 0}
 
 
 def test_a_node_that_was_replaced_or_is_broken_does_not_hide_the_others(tmp_path: Path) -> None:

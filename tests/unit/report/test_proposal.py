@@ -52,13 +52,19 @@ def test_what_tests_of_nodes_cannot_explain_or_the_run_explains_itself_proposes_
     assert why(job) is None
     assert why(missed(job, "loss")) is None
     assert why(failed(missed(job), "out_of_memory")) is None
-    # The slow node is known.
-    assert why(missed(job) | {"stragglers": {"nodes": [SLOW], "message": ""}}) is None
-    # Nodes that train by themselves show it, and two cannot be compared.
+    # Nodes that train by themselves would show it, and two cannot be compared.
     assert why(missed(job) | {"mode": "single_node"}) is None
     assert why(missed(job) | {"nodes": job["nodes"][:2]}) is None
     # Nodes that are not in the inventory cannot be tested.
     assert proposal(missed(job), "") is None
+
+
+@pytest.mark.parametrize("changes", [{}, {"rehearsal": True}, {"mode": "single_node"}])
+def test_a_named_slow_node_proposes_tests_whether_or_not_the_run_passed(job: Run, changes: Run) -> None:
+    slow = job | changes | {"stragglers": {"nodes": [SLOW], "message": ""}}
+    named = job | changes | {"notes": [*job["notes"], {"code": "slow_rank", "node": "node-002", "message": ""}]}
+    assert (why(slow), why(missed(slow)), why(named)) == ("slow_node",) * 3
+    assert why(failed(slow, "out_of_memory")) is None
 
 
 def test_the_command_stands_right_below_the_verdict_in_terminal_and_page(

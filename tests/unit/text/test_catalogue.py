@@ -601,6 +601,12 @@ ROWS_OF_ENDS_AND_LOGS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         {"rank": 11, "gpu": 3, "lines": 20, "share": 0.5},
         "The trainer names rank 11 on gpu01 (GPU 3) as the slowest in more than 50% of 20 lines.",
     ),
+    (
+        "slow_rank",
+        "rehearsal",
+        {"rank": 1, "gpu": 0, "lines": 20, "share": 0.5},
+        "The trainer names gpu01 as the slowest in more than 50% of 20 lines.",
+    ),
     ("stragglers", "no_node", {}, "Nodes cannot be compared: no node has counted step times."),
     ("stragglers", "one_node", {"only": "gpu02"}, "Nodes cannot be compared: only gpu02 has counted step times."),
     (

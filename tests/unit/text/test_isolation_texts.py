@@ -27,6 +27,18 @@ _ERRORS = {"fact": "port_errors", "details": [{"counter": "mlx5_0/1 symbol_error
 _ON_PORTS = "errors on network ports, which the transport repeated: mlx5_0/1 symbol_error +12"
 _OCCUPIED = ", but other processes used it, so nothing is proved about the hardware"
 _PEAK = {"model": "H100", "tflops": 1500.4, "precision": "BF16", "probe": "torch_gemm"}
+_BELOW_FLOOR = {
+    "nodes": ["gpu1", "gpu2"],
+    "count": 2,
+    "of": 2,
+    "model": "H200",
+    "probe": "torch_gemm",
+    "rate": 300.2,
+    "unit": "TFLOP/s",
+    "share": 0.303,
+    "least": 0.5,
+}
+_BELOW = "300 TFLOP/s (torch_gemm): 30 % of the maker's peak, and healthy ones reach at least 50 %"
 _OF_UNPROVED = {
     "": "took 29.0 % longer both times; on these nodes only 45 % or more is proof",
     "once": "took 29.0 % longer, and isolate_budget left no time for a second test",
@@ -102,6 +114,22 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         )
     ),
     ("fact", "missing", {}, "Seen before the tests"),
+    ("fact", "impossible", {}, "The other readings of that part are not used"),
+    (
+        "impossible",
+        "above_peak",
+        {"part": "GPU 3", "rate": 1100.4, "unit": "TFLOP/s", "probe": "torch_gemm", "model": "H200", "peak": 989.4},
+        "gpu1 (GPU 3) states 1,100 TFLOP/s (torch_gemm), and the peak of H200 is 989: its readings are not to be "
+        "believed",
+    ),
+    (
+        "impossible",
+        "too_long",
+        {"part": "cpu", "probe": "cpu", "seconds": 7200.0, "limit": 5.0},
+        "gpu1 (cpu) states 2 h 0 min (cpu), and that test ends after 5 s: its readings are not to be believed",
+    ),
+    ("below_floor", "", _BELOW_FLOOR, f"gpu[1-2]: below the floor of H200, {_BELOW}"),
+    ("below_floor", "all", _BELOW_FLOOR, f"Both nodes with H200 are below its floor, {_BELOW}"),
     (
         "tested_again",
         "slow",
@@ -126,6 +154,18 @@ ROWS: tuple[tuple[str, str, dict[str, t.Any], str], ...] = (
         "",
         {"model": "EPYC 9654, MI300X"},
         "gpu1 is compared with nothing: too few other nodes have EPYC 9654, MI300X",
+    ),
+    (
+        "without_peers",
+        "links",
+        {"model": "MI300X, 0x15b3:0x1021"},
+        "The links of gpu1 are compared with nothing: too few other nodes have MI300X, 0x15b3:0x1021",
+    ),
+    (
+        "without_peers",
+        "pairs",
+        {"models": "A – B", "count": 2},
+        "2 pairs of A – B are compared with nothing: too few are alike",
     ),
     (
         "next_steps",

@@ -53,5 +53,9 @@ def test_without_that_nobody_is(ranks: list[int], pipeline: int, tmp_path: Path)
     assert suspects(ranks, tmp_path, pipeline) == ([], "")
 
 
+def test_a_rehearsal_has_one_rank_on_each_node_and_no_pipeline(tmp_path: Path) -> None:
+    assert suspects([1] * 10, tmp_path, pipeline=2, rehearsal=True)[0] == ["gpu1"]
+
+
 def test_nodes_that_train_by_themselves_have_no_common_ranks(tmp_path: Path) -> None:
     assert suspects([11] * 12, tmp_path, mode="single_node") == ([], "")

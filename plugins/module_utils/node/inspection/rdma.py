@@ -21,11 +21,12 @@ PROVIDERS = {
 
 
 def rdma_devices(root: str) -> list[dict[str, t.Any]]:
-    """Return each RDMA device with ``name``, ``provider``, ``firmware``, ``kernel_abi``, ``driver`` and ``ports``.
+    """Return each RDMA device: ``name``, ``provider``, ``model``, ``firmware``, ``kernel_abi``, ``driver``, ``ports``.
 
-    ``kernel_abi`` is the version that the provider library has to support. A port has ``state`` (``ACTIVE``, ``DOWN``,
-    …), ``physical_state``, ``link_layer``, ``rate``, ``netdev`` with its ``mtu``, and ``gids``: the filled entries of
-    its GID table with ``index``, ``type`` (``RoCE v1``, ``RoCE v2`` or ``IB``), ``address`` and ``netdev``.
+    ``model`` is the vendor and the device in PCI's numbers, such as ``0x15b3:0x1021``. ``kernel_abi`` is the version
+    that the provider library has to support. A port has ``state`` (``ACTIVE``, ``DOWN``, …), ``physical_state``,
+    ``link_layer``, ``rate``, ``netdev`` with its ``mtu``, and ``gids``: the filled entries of its GID table with
+    ``index``, ``type`` (``RoCE v1``, ``RoCE v2`` or ``IB``), ``address`` and ``netdev``.
     """
     verbs = {line(root, f"{_VERBS}/{name}/ibdev"): name for name in names(root, _VERBS)}
     return [_device(root, name, verbs.get(name)) for name in names(root, _CLASS)]
@@ -34,10 +35,12 @@ def rdma_devices(root: str) -> list[dict[str, t.Any]]:
 def _device(root: str, name: str, verbs: str | None) -> dict[str, t.Any]:
     folder = f"{_CLASS}/{name}"
     driver = link_name(root, f"{folder}/device/driver")
+    vendor, model = line(root, f"{folder}/device/vendor"), line(root, f"{folder}/device/device")
     return {
         "name": name,
         "description": line(root, f"{folder}/node_desc"),
-        "provider": PROVIDERS.get(line(root, f"{folder}/device/vendor") or ""),
+        "provider": PROVIDERS.get(vendor or ""),
+        "model": f"{vendor}:{model}" if vendor and model else None,
         "driver": driver,
         "driver_version": line(root, f"/sys/module/{driver}/version") if driver else None,
         "firmware": line(root, f"{folder}/fw_ver"),

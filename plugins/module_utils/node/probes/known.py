@@ -16,7 +16,8 @@ class Probe(t.NamedTuple):
     all nodes have its needs, unless ``only_if_named`` gives a reason against that; one with ``needs`` needs more than
     Python's standard library. One that is ``instead_of`` another is done by default only if the other cannot be done.
     It may have ``more_readings``. Readings ``one_way`` are of one direction between two nodes: each node measures its
-    own sending. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests GPUs.
+    own sending. Readings ``of_any_size`` take as long in groups of any size. A probe ``of_gpus`` tests GPUs. The
+    work of readings ``of_training`` depends on the training's config, and they are missing without one.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Probe(t.NamedTuple):
     more_readings: t.Tuple[str, ...] = ()
     of_any_size: t.Tuple[str, ...] = ()
     of_gpus: bool = False
+    of_training: t.Tuple[str, ...] = ()
     one_way: t.Tuple[str, ...] = ()
 
     @property
@@ -73,7 +75,14 @@ PROBES = {
         ),
         Probe(
             *("torch", "torch.probe", "nodes", "torch_gemm", "GPUs", 50),
-            more_readings=("torch_memory", "torch_to_gpu", "torch_from_gpu", "torch_gemm_under_load"),
+            more_readings=(
+                "torch_memory",
+                "torch_to_gpu",
+                "torch_from_gpu",
+                "torch_gemm_of_training",
+                "torch_gemm_under_load",
+            ),
+            of_training=("torch_gemm_of_training",),
             of_gpus=True,
         ),
         Probe("nccl_tests", "nccl_tests.probe", "nodes", "nccl_all_reduce", "GPUs", 30, of_gpus=True),

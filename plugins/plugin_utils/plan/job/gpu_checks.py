@@ -15,7 +15,7 @@ from ...text.words import counted, listed, nearest
 from ..config.findings import Findings
 from .job import Job
 from .options import RunOptions
-from .peak_tflops import PEAK_TFLOPS, accelerator_of, peak_tflops
+from .peaks import PEAK_TFLOPS, accelerator_of, peak_tflops
 from .ranks import Node
 from .workload import number_format
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from ...contracts import Parameters
 from ..config.findings import Findings
 from .architecture import Architecture, expert_parameters_of, parameters_of
-from .peak_tflops import accelerator_of
+from .peaks import accelerator_of
 
 ALL, INPUT = 1.0, 0.0
 # Every second product: selective activation checkpointing of operators keeps it.
@@ -55,8 +55,10 @@ _MEMORY_GIB = {
     "mi355x": 288.0,
     "a100": 80.0,
     "h100": 80.0,
+    "h100pcie": 80.0,
     "h200": 141.0,
     "b200": 180.0,
+    "gb200": 186.0,
     "v4": 32.0,
     "v5e": 16.0,
     "v5p": 95.0,

@@ -13,7 +13,8 @@ from ....module_utils.logs.grammars.known import OF_EMBEDDED_TRAINER, grammar_of
 from ...contracts import NodePlan, Plan, Workload
 from .architecture import FORMULA
 
-STEPS = 10
+# Enough to show that one node is the slowest in most of them, see `verdict.stragglers.note_slow_rank`.
+STEPS = 20
 _SEQUENCE_LENGTH = 32
 _SEQUENCES_PER_NODE = 2
 FOLDER_NAME = "rehearsal"
@@ -53,6 +54,7 @@ def _workload(nnodes: int) -> Workload:
         "parameters": None,
         "layers": None,
         "hidden_size": None,
+        "feed_forward_size": None,
         "model_flops_per_token": None,
         "model_flops_reason": reason,
         "peak_tflops_per_gpu": None,

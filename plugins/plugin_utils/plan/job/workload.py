@@ -18,7 +18,7 @@ from __future__ import annotations
 from ...contracts import Parameters, Workload
 from .architecture import FORMULA, Architecture, model_flops_per_token, parameters_of
 from .job import Job
-from .peak_tflops import accelerator_of, peak_tflops
+from .peaks import accelerator_of, peak_tflops
 
 # What any training exchanges in a step: no model that is trained on several nodes has fewer gradients.
 LEAST_OF_A_STEP = 1 << 20
@@ -100,9 +100,10 @@ def workload_of(job: Job) -> Workload:
 
     ``precision`` (fp4, fp8, bf16, fp16, fp32, or the trainer's own name for another one), ``global_batch_size`` and
     ``micro_batch_size`` (sequences), ``sequence_length`` (tokens), ``tokens_per_step``, ``gpus`` (of one job),
-    ``parameters``, ``layers`` and ``hidden_size`` (of the model) and ``model_flops_per_token`` (of a training step),
-    all None with ``model_flops_reason`` where the model's shape is not known, ``peak_tflops_per_gpu`` (TFLOP/s in this
-    precision, dense), None with ``peak_reason``, and ``formula``, how the FLOPs are counted.
+    ``parameters``, ``layers``, ``hidden_size`` and ``feed_forward_size`` (of the model, or of one of its experts) and
+    ``model_flops_per_token`` (of a training step), all None with ``model_flops_reason`` where the model's shape is not
+    known, ``peak_tflops_per_gpu`` (TFLOP/s in this precision, dense), None with ``peak_reason``, and ``formula``, how
+    the FLOPs are counted.
     """
     parameters, shape = job.parameters, job.architecture
     precision = number_format(parameters["precision"])
@@ -122,6 +123,7 @@ def workload_of(job: Job) -> Workload:
         "parameters": parameters_of(known) if known else None,
         "layers": known.layers if known else None,
         "hidden_size": known.hidden_size if known else None,
+        "feed_forward_size": (known.experts or known).feed_forward_size if known else None,
         "model_flops_per_token": model_flops_per_token(known, length, counts_routers=job.counts_routers)
         if known and length
         else None,

@@ -32,6 +32,8 @@ def measure(asked: Asked, programs: Programs) -> list[Reading]:
     """Return the seconds of each kind of work of each GPU."""
     seconds = PROBES[NAME].seconds
     arguments = ["--slowdown", str(asked["slowdown"]), "--load", str(_LOAD_SECONDS), "--limit", str(seconds - 5)]
+    if product := asked.get("product"):
+        arguments += ["--product", *map(str, product)]
     lines = lines_in(ran(NAME, arguments, seconds, programs))
     broken = [Reading(PROBES[NAME].reading, part_of(line), [], line["problem"]) for line in lines if line["problem"]]
     return broken + [

@@ -23,7 +23,7 @@ _SAMPLES = 5
 # A product of square matrices, copies within the GPU's memory, and copies between it and the host; the sizes are of a
 # GPU and of a CPU.
 EDGE = (8192, 256)
-_COPIED = (1 << 30, 8 << 20)
+COPIED = (1 << 30, 8 << 20)
 _MOVED = (256 << 20, 8 << 20)
 # GPUs of several nodes exchange much, or so little that latency counts.
 _MUCH, _LITTLE = (256 << 20, 1 << 20), (1 << 20, 64 << 10)
@@ -47,6 +47,7 @@ def main() -> int:
     parser.add_argument("--slowdown", type=float, default=1.0, help="how many times as much work the CPU does")
     parser.add_argument("--patience", type=float, default=25.0, help="seconds to wait for the other nodes")
     parser.add_argument("--load", type=float, default=0.0, help="seconds that all GPUs multiply at the same time")
+    parser.add_argument("--product", type=int, nargs=3, help="rows, inner size and columns of a training's product")
     parser.add_argument("--limit", type=float, default=35.0, help="seconds to wait for a GPU")
     asked = parser.parse_args()
     asked.deadline = time.monotonic() + asked.limit
@@ -138,7 +139,7 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     torch.manual_seed(1)
     one, other = (torch.randn(EDGE[of], EDGE[of], device=device, dtype=kind) for _matrix in range(2))
     product = one @ other
-    copied = torch.ones(_COPIED[of], device=device, dtype=torch.uint8)
+    copied = torch.ones(COPIED[of], device=device, dtype=torch.uint8)
     copy = torch.empty_like(copied)
     there = torch.ones(_MOVED[of], device=device, dtype=torch.uint8)
     here = torch.ones(_MOVED[of], dtype=torch.uint8, pin_memory=on_gpu)
@@ -148,6 +149,8 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
         "to_gpu": lambda: there.copy_(here, non_blocking=True),
         "from_gpu": lambda: here.copy_(there, non_blocking=True),
     }
+    if asked.product:
+        works = {**works, "gemm_of_training": _product(torch, asked.product, of, {"device": device, "dtype": kind})}
     first = product.clone()
     seconds = {name: _timed(torch, work, on_gpu, asked.slowdown) for name, work in works.items()}
     # The same product on the same GPU is the same to the last bit.
@@ -157,6 +160,14 @@ def _alone(torch: t.Any, asked: t.Any, on_gpu: bool) -> dict[str, list[float]]:
     if on_gpu and load > 0:
         seconds["gemm_under_load"] = _under_load(torch, works["gemm"], load)
     return seconds
+
+
+def _product(torch: t.Any, sizes: t.Sequence[int], of: int, made: Mapping[str, t.Any]) -> Callable[[], object]:
+    """Return the product of matrices of these sizes; on a CPU they are smaller."""
+    rows, inner, columns = (max(1, size * EDGE[of] // EDGE[0]) for size in sizes)
+    one, other = torch.randn(rows, inner, **made), torch.randn(inner, columns, **made)
+    result = one @ other
+    return lambda: torch.matmul(one, other, out=result)
 
 
 def _under_load(torch: t.Any, work: Callable[[], object], load: float) -> list[float]:

@@ -13,7 +13,7 @@ from ...formats.cvs1.maxtext.branch_config import OF_CVS_ONLY
 from ...formats.cvs1.maxtext.images import has_heartbeat_key, has_jax_0_4
 from ...formats.cvs1.maxtext.keys import AXES, MODELS, missing_in
 from ...formats.cvs1.maxtext.models import DIMENSIONS, PRESETS, WITHOUT_PRESET, model_with
-from ...job.peak_tflops import TPUS, accelerator_of
+from ...job.peaks import TPUS, accelerator_of
 from ...job.sizes import warn_of_short_sequences
 from ...job.workload import number_format
 from .config_checks import check_data

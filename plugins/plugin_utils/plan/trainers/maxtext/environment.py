@@ -18,7 +18,7 @@ from ...formats.cvs1.maxtext.keys import ELSEWHERE, KEYS
 from ...formats.cvs1.maxtext.xla_flag_sets import FLAG_SETS
 from ...job.container import check_environment
 from ...job.gpu_checks import visible_devices
-from ...job.peak_tflops import accelerator_of
+from ...job.peaks import accelerator_of
 from . import xla_flags as xla
 from .options import PLATFORM
 from .reading import BranchReading

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from ...formats.cvs1.megatron.config import PRECISIONS
-from ...job.peak_tflops import accelerator_of
+from ...job.peaks import accelerator_of
 from ...job.sizes import ModelDimensions, Sizes, check_sizes, for_nodes_at_hand, warn_of_short_sequences
 from .generations import DEEPSEEK, LLAMA2, LONGEST_SEQUENCES, V25_5
 from .reading import ScriptReading

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 import typing as t
 
@@ -49,6 +50,23 @@ def iteration_line(measured: Iteration) -> str:
         f"number of nan iterations: {0:3d}",
     ]
     return " | ".join(fields) + " |"
+
+
+# Healthy nodes differ by a few percent.
+_SLOWER = 1.1
+
+
+def slowest_line(seconds: t.Sequence[float]) -> str:
+    """Give the line on the fastest and the slowest rank, in the format of Megatron's ``--log-straggler``.
+
+    ``seconds`` are the time that each rank computed in an iteration, without the wait for the others. Empty unless
+    the slowest one took a tenth longer than the median.
+    """
+    least, most = min(seconds), max(seconds)
+    if most < _SLOWER * statistics.median(seconds):
+        return ""
+    ranks = [f"{one * 1000:.2f}ms/{seconds.index(one)}" for one in (least, most)]
+    return f" 0: INFO:tiny_lm:[{_now()}] | MnRtt/Rnk: {ranks[0]} | MxRtt/Rnk: {ranks[1]} |"
 
 
 def memory_share() -> float:

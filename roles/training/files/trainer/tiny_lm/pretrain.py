@@ -2,8 +2,8 @@
 """A data-parallel training of the tiny model, one process on each node.
 
 Every node prints its own line for every iteration, unlike Megatron, where only the last rank does. So each node's own
-memory and pace show; the pace includes the wait for the slowest node in the all-reduce. Loss and gradient norm are for
-the global batch and the same on all nodes.
+memory and pace show; the pace includes the wait for the slowest node in the all-reduce, which rank 0 names if it stands
+out. Loss and gradient norm are for the global batch and the same on all nodes.
 
 Exit status: 0 trained to the end; 1 failed, with one line on stderr that says why; 2 settings refused, before anything
 was started; 143 stopped by SIGTERM.
@@ -25,7 +25,7 @@ from .adam import Adam
 from .check import checked_settings
 from .checkpoint import Checkpoint, load, save
 from .corpus import file_corpus, sample_indices, synthetic_corpus
-from .log import Iteration, iteration_line, marker, memory_share
+from .log import Iteration, iteration_line, marker, memory_share, slowest_line
 from .model import FLOPS_PER_TOKEN, PARAMETERS, initial_parameters, loss_and_gradient
 from .rendezvous import form_world
 from .world import parameter_checksum
@@ -34,6 +34,8 @@ if t.TYPE_CHECKING:
     from .corpus import Corpus
     from .settings import Settings
     from .world import World
+
+_FEWEST_NODES = 3
 
 
 def main() -> int:
@@ -120,6 +122,7 @@ def _train(settings: Settings, world: World) -> list[float]:
     for iteration in range(begun + 1, settings.train_iters + 1):
         start = time.perf_counter()
         local_loss, local_gradient = _local_mean(settings, world, corpus, parameters, iteration)
+        computed = time.perf_counter() - start
         loss, *gradient = (value / world.size for value in world.all_reduce([local_loss, *local_gradient]))
         if math.isfinite(loss):
             parameters = adam.step(parameters, gradient, settings.learning_rate)
@@ -136,12 +139,25 @@ def _train(settings: Settings, world: World) -> list[float]:
             grad_norm=math.sqrt(sum(map(mul, gradient, gradient))),
         )
         _say(iteration_line(measured))
+        say_slowest(world, computed)
         if not math.isfinite(loss):
             raise RuntimeError(nonfinite_loss(world.rank, socket.gethostname(), iteration, local_loss, loss))
         if settings.save_path and world.rank == 0 and iteration % settings.save_interval == 0:
             save(settings.save_path, Checkpoint(iteration, parameters, adam))
             _say(f"  successfully saved checkpoint from iteration {iteration:7d} to {settings.save_path}")
     return parameters
+
+
+def say_slowest(world: World, computed: float) -> None:
+    """Let rank 0 print which rank the others waited for, given the seconds that this one computed.
+
+    Of two nodes, one is always the slower.
+    """
+    if world.size < _FEWEST_NODES:
+        return
+    of_ranks = world.all_reduce([computed if rank == world.rank else 0.0 for rank in range(world.size)])
+    if world.rank == 0 and (line := slowest_line(of_ranks)):
+        _say(line)
 
 
 def _begun(settings: Settings, world: World) -> Checkpoint:
