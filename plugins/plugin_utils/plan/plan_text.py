@@ -15,7 +15,6 @@ from ..contracts import Finding, NodePlan, Plan
 from ..text.numbers import exact
 from ..text.words import counted, printable
 from .config.kinds import PLACEHOLDER, is_placeholder
-from .config.model import MEANING
 from .job.thresholds import bound_in_words
 from .trainers.known import TRAINERS
 
@@ -81,14 +80,14 @@ def _job(plan: Plan) -> str:
 def findings_text(title: str, findings: Sequence[Finding]) -> str:
     """Return faults or warnings below a title: each with its place, its value and its remedy.
 
-    Several keys to fill in are one finding: each with its accepted values, without its meaning.
+    Several keys to fill in are one finding, with at most two lines for each.
     """
     lines, others = [title], [finding for finding in findings if not is_placeholder(finding["value"])]
     to_fill_in = [finding for finding in findings if is_placeholder(finding["value"])]
     if len(to_fill_in) > 1:
         lines.append(f"  {len(to_fill_in)} keys still contain {PLACEHOLDER}; replace it in each of them:")
         for finding in to_fill_in:
-            lines += _wrapped(f"{finding['key']}: {finding['remedy'].partition(MEANING)[0]}", 6, 10)
+            lines += _wrapped(f"{finding['key']}: {finding['remedy']}", 6, 10, 2)
     else:
         others = list(findings)
     for finding in others:
@@ -98,8 +97,11 @@ def findings_text(title: str, findings: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _wrapped(text: str, first: int, others: int) -> list[str]:
-    """Return a text as lines that break between words; the first line and the others are indented by so much."""
+def _wrapped(text: str, first: int, others: int, most: int | None = None) -> list[str]:
+    """Return a text as lines that break between words; the first line and the others are indented by so much.
+
+    A text of more lines than ``most`` is cut.
+    """
     return textwrap.wrap(
         text,
         _WIDTH,
@@ -107,6 +109,8 @@ def _wrapped(text: str, first: int, others: int) -> list[str]:
         subsequent_indent=" " * others,
         break_long_words=False,
         break_on_hyphens=False,
+        max_lines=most,
+        placeholder=" …",
     )
 
 

@@ -89,8 +89,11 @@ def test_an_engine_that_does_not_answer_is_told_and_processes_are_ended_all_the_
 ) -> None:
     docker("echo 'Cannot connect to the Docker daemon' >&2; exit 1")
     shutil.rmtree(run.node["run_folder"])
-    with pytest.raises(NodeError, match="may not have ended here: docker ps --all failed: Cannot connect"):
+    with pytest.raises(NodeError) as caught:
         run.stop(container_engine="docker")
+    (found,) = caught.value.problems
+    assert found["code"] == "not_ended"
+    assert "Cannot connect to the Docker daemon" in str(found["values"]["left"])
     assert processes_with(run.mark) == set()
 
 

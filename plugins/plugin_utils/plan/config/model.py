@@ -109,17 +109,13 @@ def as_written(value: t.Any) -> str:
     return json.dumps(value) if isinstance(value, dict | list) else str(value)
 
 
-# In a remedy, between the accepted values of a field and its description.
-MEANING: t.Final = " Meaning: "
-
-
 def remedy_for(field: FieldInfo) -> str:
     """Return in words what a field accepts: its kind, unit, an example and its meaning."""
     unit = f" ({unit_of(field)})" if unit_of(field) else ""
     example = f", for example {as_written(field.examples[0])}" if field.examples else ""
     default = f" for {default_of(field)}" if default_of(field) else ""
     otherwise = "" if field.is_required() else f", or leave it out{default}"
-    return f"Give {words_of(field)}{unit}{example}{otherwise}.{MEANING}{field.description}"
+    return f"Give {words_of(field)}{unit}{example}{otherwise}. Meaning: {field.description}"
 
 
 ModelT = t.TypeVar("ModelT", bound=BaseModel)
