@@ -102,8 +102,8 @@ def preflight(
 
     ``facts`` maps nodes to their `inspection.facts`; ``errors`` has the reason for each node without any. ``probe`` is
     a file that rank 0 left in the data cache. ``proposals`` maps keys of the training config that it leaves open, or at
-    ``auto``, to values that fit all nodes. ``only`` names the nodes to judge, None all. ``call`` completes the commands
-    that fix a node.
+    ``auto``, to values that fit all nodes. ``only`` names the nodes to judge; without it, all are judged. ``call``
+    completes the commands that fix a node.
     """
     known: dict[str, Facts] = {}
     wrong = dict(errors or {})

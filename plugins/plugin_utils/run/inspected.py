@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from ...module_utils.node.phase import NodeError
+from ..answer_values import Line
 from ..contracts import Plan
 from ..preflight.clock import with_offset
 from ..preflight.needs import inspection_of, shared_folder
@@ -25,7 +26,7 @@ class _Inspected(TypedDict):
 
 
 class _Shared(TypedDict):
-    file: str | None
+    file: Line | None
 
 
 INSPECT = Phase("inspect", TypeAdapter(_Inspected))

@@ -115,7 +115,7 @@ Status                                   : Disabled
 Rate increase in AI phase                : 160
 DSCP value used for CNP                  : 46
 """
-MLXCONFIG = """\
+_MLXCONFIG_HEAD = """\
 
 Device #1:
 ----------
@@ -125,6 +125,8 @@ Name:           MCX75310AAS-NEA_Ax
 Description:    NVIDIA ConnectX-7 HHHL Adapter card; 400GbE; Single-port OSFP; PCIe 5.0 x16; Crypto Disabled
 Device:         0000:01:00.0
 
+"""
+MLXCONFIG = f"""{_MLXCONFIG_HEAD}\
 Configurations:                              Next Boot
          NUM_OF_VFS                          6
          ROCE_CC_PRIO_MASK_P1                255
@@ -132,16 +134,7 @@ Configurations:                              Next Boot
          ATS_ENABLED                         False(0)
          ADVANCED_PCI_SETTINGS               False(0)
 """
-MLXCONFIG_ALL = """\
-
-Device #1:
-----------
-
-Device type:    ConnectX7
-Name:           MCX75310AAS-NEA_Ax
-Description:    NVIDIA ConnectX-7 HHHL Adapter card; 400GbE; Single-port OSFP; PCIe 5.0 x16; Crypto Disabled
-Device:         0000:01:00.0
-
+MLXCONFIG_ALL = f"""{_MLXCONFIG_HEAD}\
 Configurations:                                     Default              Current              Next Boot
 *       ROCE_CONTROL                                ROCE_ENABLE(2)       DEVICE_DEFAULT(0)    ROCE_ENABLE(2)
 *       PCI_WR_ORDERING                             per_mkey(0)          per_mkey(0)          force_relax(1)

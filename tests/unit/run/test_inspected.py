@@ -19,8 +19,8 @@ NAMES = ("gpu01", "gpu02", "gpu03")
 class Cluster:
     """Nodes that share the folder ``cache``, in place of their connections; ``asked`` is what each was asked."""
 
-    def __init__(self, cache: Path, **errors: Exception) -> None:
-        self.cache, self.errors = cache, errors
+    def __init__(self, cache: Path, clocks: t.Mapping[str, t.Any] | None = None, **errors: Exception) -> None:
+        self.cache, self.clocks, self.errors = cache, clocks or {}, errors
         self.asked: list[tuple[str, str]] = []
         self.there: dict[str, list[bool]] = {}
 
@@ -35,7 +35,7 @@ class Cluster:
             paths = [Path(path) for path in needs["inspection"]["paths"]]
             self.there[name] = [path.exists() for path in paths if path.parent == self.cache]
             now = time.time()
-            return {"facts": {"clock": {"began": now + 50, "time": now + 50}}}
+            return {"facts": {"clock": self.clocks.get(name, {"began": now + 50, "time": now + 50})}}
 
         return ask
 
@@ -85,3 +85,11 @@ def test_an_error_that_is_no_nodes_leaves_no_file_either(tmp_path: Path) -> None
     with pytest.raises(KeyError):
         Cluster(tmp_path, gpu03=KeyError("a fault of ours")).inspected()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "clock", [None, [], {}, {"time": 1.0}, {"time": "now", "began": 1.0}, {"time": 10**400, "began": 0}]
+)
+def test_a_node_without_a_believable_clock_spoils_no_other(tmp_path: Path, clock: t.Any) -> None:
+    seen = Cluster(tmp_path, clocks={"gpu02": clock}).inspected()
+    assert (set(seen.facts), list(seen.errors)) == ({"gpu01", "gpu03"}, ["gpu02"])
